@@ -1,0 +1,1 @@
+"""The Django project which runs the outbox: settings from the environment, URLs and server entry points."""

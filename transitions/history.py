@@ -1,0 +1,79 @@
+"""What has happened to a transition so far: what the state guard and the choice of steps are decided on."""
+
+from dataclasses import dataclass
+
+from transitions.models import Execution, StepReceipt, Transition
+from transitions.states import Direction, ExecutionStatus, ReceiptStatus
+
+
+@dataclass(frozen=True)
+class History:
+    """The executions of a transition, the latest cycle in detail. Two queries."""
+
+    executions: list[Execution]
+    receipts: list[StepReceipt]  # of the latest cycle, oldest first
+
+    @classmethod
+    def of(cls, transition: Transition) -> "History":
+        """Read under the transition's lock where a decision hangs on it."""
+        alias = transition._state.db
+        executions = list(Execution.objects.using(alias).filter(transition=transition).order_by("number"))
+        receipts: list[StepReceipt] = []
+        if executions:
+            rows = StepReceipt.objects.using(alias).select_related("execution")
+            in_cycle = rows.filter(execution__transition=transition, execution__cycle=executions[-1].cycle)
+            receipts = list(in_cycle.order_by("execution__number", "position"))
+        return cls(executions, receipts)
+
+    @property
+    def count(self) -> int:
+        return len(self.executions)
+
+    @property
+    def cycle(self) -> int:
+        return self.executions[-1].cycle if self.executions else 0
+
+    @property
+    def attempt(self) -> int:
+        return self.executions[-1].attempt if self.executions else 0
+
+    @property
+    def executor_code(self) -> str:
+        """A retry or a compensation goes to the target that the cycle began with, whatever is configured since."""
+        return self.executions[-1].executor_code
+
+    @property
+    def last_direction(self) -> Direction:
+        return Direction(self.executions[-1].direction)
+
+    @property
+    def last_state(self) -> tuple[Direction, ExecutionStatus] | None:
+        if not self.executions:
+            return None
+        return self.last_direction, ExecutionStatus(self.executions[-1].status)
+
+    @property
+    def left_undone(self) -> set[str]:
+        """Steps of the last direction that have not succeeded in this cycle, in whichever attempt."""
+        in_direction = [receipt for receipt in self.receipts if receipt.execution.direction == self.last_direction]
+        return {r.step_key for r in in_direction} - {r.step_key for r in in_direction if _succeeded(r)}
+
+    @property
+    def to_undo(self) -> set[str]:
+        """Forward steps that succeeded, or whose latest run may have happened."""
+        latest_run = {
+            receipt.step_key: receipt
+            for receipt in self.receipts
+            if receipt.execution.direction == Direction.FORWARD and receipt.status != ReceiptStatus.PENDING
+        }
+        return {key for key, receipt in latest_run.items() if _succeeded(receipt) or receipt.outcome_unknown}
+
+    @property
+    def anything_to_undo(self) -> bool:
+        """A plan without steps that succeeded is undone by an empty batch."""
+        succeeded = (Direction.FORWARD, ExecutionStatus.SUCCEEDED)
+        return bool(self.to_undo) or self.last_state == succeeded
+
+
+def _succeeded(receipt: StepReceipt) -> bool:
+    return receipt.status == ReceiptStatus.SUCCEEDED

@@ -1,0 +1,99 @@
+"""One step: what is asked of the executor, and what its answer, or the lack of one, means."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from outbox.barriers import reach
+from outbox.connections import assert_no_transaction, close_unfit
+from outbox.error_text import describe_error
+from transitions.coordinator import Failure
+from transitions.executors.base import (
+    Executor,
+    OutcomeUnknown,
+    PreviousOutcome,
+    Recovery,
+    RetryLater,
+    StepRequest,
+    TargetReceipt,
+)
+from transitions.models import Execution, StepReceipt
+
+
+@dataclass(frozen=True)
+class Done:
+    """The step happened, now or before, and this is the target's receipt."""
+
+    receipt: TargetReceipt
+
+    def __str__(self) -> str:
+        return f"done as {self.receipt.target_id}"
+
+
+@dataclass(frozen=True)
+class Postponed:
+    """Nothing happened; to be tried again."""
+
+    after: float
+    error: str
+
+    def __str__(self) -> str:
+        return f"postponed for {self.after:g} s: {self.error}"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The attempt ends here."""
+
+    failure: Failure
+
+    def __str__(self) -> str:
+        return f"failed ({self.failure.code}): {self.failure.error}"
+
+
+StepOutcome = Done | Postponed | Failed
+
+
+def request_for(execution: Execution, receipt: StepReceipt, payload: dict[str, Any]) -> StepRequest:
+    """The request for the run that ``receipt`` stands for."""
+    previous = PreviousOutcome.FAILED if execution.attempt > 1 else PreviousOutcome.NONE
+    return StepRequest(
+        key=receipt.idempotency_key,
+        kind=receipt.kind,
+        direction=execution.direction,
+        step_key=receipt.step_key,
+        payload=payload,
+        attempt=receipt.attempts + 1,
+        previous_outcome=PreviousOutcome.UNKNOWN if receipt.outcome_unknown else previous,
+    )
+
+
+def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
+    """Call the executor outside any transaction; whatever it raises is an outcome. Raises `InsideTransaction`."""
+    assert_no_transaction()
+    reach("inside_executor")
+    try:
+        receipt = _answer(executor, request)
+    except RetryLater as error:
+        return Postponed(error.after, describe_error(error))
+    except BaseException as error:  # signals reach the main thread only: here even SystemExit is the executor's
+        code = getattr(error, "code", "") if isinstance(error, OutcomeUnknown) else "executor_error"
+        unknown = isinstance(error, OutcomeUnknown)
+        return Failed(Failure(code, describe_error(error), outcome_unknown=unknown))
+    finally:
+        reach("after_executor_before_receipt")
+        close_unfit()
+    return Done(receipt)
+
+
+def _answer(executor: Executor, request: StepRequest) -> TargetReceipt:
+    """The target's receipt, reached in the way that the executor's recovery allows."""
+    if request.previous_outcome is PreviousOutcome.UNKNOWN and executor.recovery is Recovery.NONE:
+        raise OutcomeUnknown("an earlier run of this step may have happened, and its executor can't find out")
+    receipt = None
+    if request.previous_outcome is not PreviousOutcome.NONE and executor.recovery is Recovery.PROBE:
+        receipt = executor.probe(request)
+    if receipt is None:
+        receipt = executor.run(request)
+    if not isinstance(receipt, TargetReceipt):
+        raise OutcomeUnknown(f"the executor returned {type(receipt).__name__} and not a TargetReceipt")
+    return receipt
