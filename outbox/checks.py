@@ -38,7 +38,7 @@ def dangers(options: LaneOptions, *, shutdown_seconds: float) -> list[CheckMessa
         hint = "Leave RENEW_SECONDS out (a third of LEASE_SECONDS), or lengthen LEASE_SECONDS."
         found.append(Error(message, hint=hint, id="outbox.E002"))
     if options.deadline_seconds < options.lease_seconds:
-        message = f"DEADLINE_SECONDS ({options.deadline_seconds:g}) ends before the first lease does ({options.lease_seconds:g})."
+        message = f"DEADLINE_SECONDS ({options.deadline_seconds:g}) ends before a lease ({options.lease_seconds:g} s)."
         hint = "Make DEADLINE_SECONDS longer than the longest step, and at least LEASE_SECONDS."
         found.append(Error(message, hint=hint, id="outbox.E003"))
     if shutdown_seconds > options.lease_seconds:

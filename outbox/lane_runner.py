@@ -16,7 +16,7 @@ from outbox.connections import backoff_seconds, close_unfit, persist
 from outbox.held import HeldLease, StopRequest
 from outbox.keeper import Keeper
 from outbox.lanes import Lane, LaneOptions
-from outbox.leases import LeaseLost
+from outbox.leases import Lease, LeaseLost
 from outbox.slots import Slots
 
 log = structlog.get_logger(__name__)
@@ -134,7 +134,7 @@ class LaneRunner:
             reach("after_claim_commit")
         return answer
 
-    def _hold(self, leases: list[claims.Lease], claimed_at: float) -> None:
+    def _hold(self, leases: list[Lease], claimed_at: float) -> None:
         seconds = self.options.lease_seconds
         self._claimed.extend(
             HeldLease(lease, lease_seconds=seconds, claimed_at=claimed_at, stop=self._stop) for lease in leases

@@ -57,7 +57,7 @@ class LeaseLost(Exception):
 class LeasedQuerySet(models.QuerySet[Any]):
     """The adjectives of leased rows."""
 
-    model: type["Leased"]
+    model: type["Leased"]  # type: ignore[assignment]  # narrower than the base class, and that is the point
 
     def due(self, now: datetime | None = None) -> Self:
         return self.filter(self.model.lease_states.due(now))
@@ -77,7 +77,7 @@ class Leased(models.Model):
 
     lease_states: ClassVar[LeaseStates]
 
-    status: Any  # each model declares its own choices
+    status = models.CharField(max_length=20)  # each model declares it again, with its own choices and default
     available_at = models.DateTimeField(db_default=DatabaseNow(), help_text="not before this instant (database clock)")
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_owner = KeyField(max_length=100, blank=True, default="", help_text="the worker that holds or held the row")

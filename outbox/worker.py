@@ -1,8 +1,10 @@
-"""The worker: serves lanes until it is stopped, drained, or has claimed once. It knows lanes and nothing of their work."""
+"""The worker: serves lanes until it is stopped, drained, or has claimed once. It knows lanes, not their work."""
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import IntEnum
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -42,8 +44,10 @@ class Worker:
         self._wakes: SimpleQueue[None] = SimpleQueue()
         lanes = list(lanes)
         self._keeper = Keeper(min(options.renew_seconds for _, options in lanes))
-        shared = {"owner": worker_id, "until": until, "stop": self._stop, "keeper": self._keeper, "wake": self._wake}
-        self._runners = [LaneRunner(lane, options, **shared) for lane, options in lanes]
+        runner = partial(
+            LaneRunner, owner=worker_id, until=until, stop=self._stop, keeper=self._keeper, wake=self._wake
+        )
+        self._runners = [runner(lane, options) for lane, options in lanes]
 
     def request_stop(self) -> None:
         """Claim no more, finish the step under way, hand back the rest. Safe in a signal handler and in any thread."""
@@ -90,7 +94,5 @@ class Worker:
         self._wakes.put(None)
 
     def _sleep(self, seconds: float) -> None:
-        try:
+        with suppress(Empty):
             self._wakes.get(timeout=max(seconds, 0.001))
-        except Empty:
-            pass

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from transitions.models import Execution, StepReceipt, Transition
-from transitions.states import Direction, ExecutionStatus, ReceiptStatus
+from transitions.states import Direction, ExecutionStatus, LastState, ReceiptStatus
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class History:
         return Direction(self.executions[-1].direction)
 
     @property
-    def last_state(self) -> tuple[Direction, ExecutionStatus] | None:
+    def last_state(self) -> LastState:
         if not self.executions:
             return None
         return self.last_direction, ExecutionStatus(self.executions[-1].status)
@@ -67,12 +67,6 @@ class History:
             if receipt.execution.direction == Direction.FORWARD and receipt.status != ReceiptStatus.PENDING
         }
         return {key for key, receipt in latest_run.items() if _succeeded(receipt) or receipt.outcome_unknown}
-
-    @property
-    def anything_to_undo(self) -> bool:
-        """A plan without steps that succeeded is undone by an empty batch."""
-        succeeded = (Direction.FORWARD, ExecutionStatus.SUCCEEDED)
-        return bool(self.to_undo) or self.last_state == succeeded
 
 
 def _succeeded(receipt: StepReceipt) -> bool:

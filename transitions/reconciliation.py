@@ -1,6 +1,7 @@
 """What an operator may do about a batch that seems stuck: free it if, and only if, its lease has ended."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 import structlog
@@ -48,9 +49,7 @@ def reconcile_execution(*, execution_id: int, requested_by: str) -> Reconciliati
 
 
 def _locked_command(alias: str, execution_id: int) -> OutboxCommand:
-    left = ExpressionWrapper(F("lease_until") - DatabaseNow(), output_field=DurationField())
-    rows = OutboxCommand.objects.using(alias).select_for_update().annotate(lease_left=left)
-    command = rows.filter(execution_id=execution_id).first()
+    command = OutboxCommand.objects.using(alias).select_for_update().filter(execution_id=execution_id).first()
     if command is None:
         raise TransitionError(f"there is no execution {execution_id}")
     return command
@@ -62,8 +61,16 @@ def _result(command: OutboxCommand, alias: str) -> Reconciled:
     if command.status != CommandStatus.PROCESSING:
         return Reconciled.TERMINAL
     if not claims.expire(OutboxCommand, command.pk, using=alias):
-        raise LeaseActive(command.lease_owner, max(0.0, command.lease_left.total_seconds()))
+        raise LeaseActive(command.lease_owner, _seconds_left(command, alias))
     receipts = StepReceipt.objects.using(alias).filter(execution_id=command.execution_id)
     receipts.filter(status=ReceiptStatus.RUNNING).update(status=ReceiptStatus.PENDING, outcome_unknown=True)
     Execution.objects.using(alias).filter(pk=command.execution_id).update(status=ExecutionStatus.QUEUED)
     return Reconciled.RECOVERED
+
+
+def _seconds_left(command: OutboxCommand, alias: str) -> float:
+    """By the database's clock."""
+    left = ExpressionWrapper(F("lease_until") - DatabaseNow(), output_field=DurationField())
+    rows = OutboxCommand.objects.using(alias).filter(pk=command.pk)
+    remaining: timedelta = rows.values_list(left, flat=True).get()
+    return max(0.0, remaining.total_seconds())

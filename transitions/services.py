@@ -70,7 +70,7 @@ def verified_plan(transition: Transition) -> Plan:
 
 
 def _guard(operation: Operation, history: History) -> None:
-    reason = refusal(operation, history.last_state, anything_to_undo=history.anything_to_undo)
+    reason = refusal(operation, history.last_state, anything_to_undo=bool(history.to_undo))
     if reason is not None:
         raise NotAllowed(f"can't {operation} this transition: {reason}")
 

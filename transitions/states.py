@@ -74,27 +74,43 @@ COMMAND_MOVES: Final = {
 }
 
 
-def refusal(
-    operation: Operation, last: tuple[Direction, ExecutionStatus] | None, *, anything_to_undo: bool
-) -> str | None:
+LastState = tuple[Direction, ExecutionStatus] | None  # of a transition's last execution, None if there is none
+
+_DONE: LastState = (Direction.FORWARD, ExecutionStatus.SUCCEEDED)
+_BROKEN: LastState = (Direction.FORWARD, ExecutionStatus.FAILED)
+_UNDONE: LastState = (Direction.REVERSE, ExecutionStatus.SUCCEEDED)
+_HALF_UNDONE: LastState = (Direction.REVERSE, ExecutionStatus.FAILED)
+
+# The state guard: why an operation is refused after an execution that ended so; None where it is allowed.
+_REFUSALS: Final[dict[Operation, dict[LastState, str | None]]] = {
+    Operation.EXECUTE: {
+        None: None,
+        _DONE: "it is executed already: compensate it before it can run again",
+        _BROKEN: "its last execution FAILED: retry or compensate it",
+        _UNDONE: None,
+        _HALF_UNDONE: "its compensation FAILED: retry that",
+    },
+    Operation.RETRY: {
+        None: "it was never executed",
+        _DONE: "its last execution did not fail",
+        _BROKEN: None,
+        _UNDONE: "its last execution did not fail",
+        _HALF_UNDONE: None,
+    },
+    Operation.COMPENSATE: {
+        None: "it was never executed",
+        _DONE: None,
+        _BROKEN: None,
+        _UNDONE: "it is compensated already",
+        _HALF_UNDONE: "its compensation FAILED: retry that",
+    },
+}
+
+
+def refusal(operation: Operation, last: LastState, *, anything_to_undo: bool) -> str | None:
     """Why ``operation`` is not allowed after the ``last`` execution of a transition; None where it is."""
     if last is not None and last[1] in ACTIVE:
         return f"an execution of this transition is {last[1]} already"
-    match operation, last:
-        case Operation.EXECUTE, (None | (Direction.REVERSE, ExecutionStatus.SUCCEEDED)):
-            return None
-        case Operation.EXECUTE, (_, ExecutionStatus.FAILED):
-            return "its last execution FAILED: retry or compensate it"
-        case Operation.EXECUTE, _:
-            return "it is executed already: compensate it before it can run again"
-        case _, None:
-            return "it was never executed"
-        case Operation.RETRY, (_, ExecutionStatus.FAILED):
-            return None
-        case Operation.RETRY, _:
-            return "its last execution did not fail"
-        case Operation.COMPENSATE, (Direction.REVERSE, ExecutionStatus.SUCCEEDED):
-            return "it is compensated already"
-        case Operation.COMPENSATE, (Direction.REVERSE, _):
-            return "its compensation FAILED: retry that"
-    return None if anything_to_undo else "no step of it succeeded or may have happened: there is nothing to undo"
+    if operation is Operation.COMPENSATE and last == _BROKEN and not anything_to_undo:
+        return "no step of it succeeded or may have happened: there is nothing to undo"
+    return _REFUSALS[operation][last]

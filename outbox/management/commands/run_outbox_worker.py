@@ -53,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--concurrency", type=_number("CONCURRENCY"), help="deliveries side by side, a lane")
         parser.add_argument("--worker-id", help="name of this worker (default: host, process and a random part)")
 
-    def get_check_kwargs(self, options: dict[str, Any]) -> dict[str, Any]:
+    def get_check_kwargs(self, options: dict[str, Any]) -> Any:
         """The database checks as well: they need a connection, and a worker has no use without one."""
         aliases = {router.db_for_write(lane.model) for lane in lanes.registered().values()}
         return {**super().get_check_kwargs(options), "databases": sorted(aliases)}
