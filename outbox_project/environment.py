@@ -43,7 +43,7 @@ def whole_number(env: environ.Env, variable: str, *, default: int) -> int:
 
 def required(env: environ.Env, variable: str) -> str:
     """Returns the variable; raises if it is missing, empty or still the placeholder of the example."""
-    text = env.str(variable, default="").strip()
+    text: str = env.str(variable, default="").strip()
     if not text:
         raise ImproperlyConfigured(f"{variable} is not set: it has no default outside DEBUG.")
     if PLACEHOLDER in text:

@@ -4,12 +4,13 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+from structlog.typing import Processor
 
 FORMATS = ("console", "json")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 # What each line carries, whoever logged it.
-_SHARED = [
+_SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -44,8 +45,8 @@ def logging_config(*, log_format: str, level: str) -> dict[str, Any]:
         "formatters": {
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": [*_SHARED[:-2], structlog.stdlib.ExtraAdder(), *_SHARED[-2:]],
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _no_objects, renderer],
+                "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), _no_leftovers, *_SHARED],
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
@@ -67,9 +68,9 @@ def render_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
     return f"{line}\n{trace}" if trace else line
 
 
-def _no_objects(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Drops the request and socket objects that Django's server adds: they say nothing in a line of text."""
-    for key in ("request", "server_time"):
+def _no_leftovers(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Drops what says nothing in a line: objects that Django's server adds, text that another formatter left."""
+    for key in ("request", "server_time", "message", "asctime"):
         event.pop(key, None)
     return event
 

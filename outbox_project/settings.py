@@ -50,6 +50,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "outbox.apps.OutboxConfig",
     "transitions.apps.TransitionsConfig",
+    # A deployment's own apps, for example the one with its executors.
+    *env.list("OUTBOX_EXTRA_APPS", default=[]),
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

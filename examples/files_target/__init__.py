@@ -1,0 +1,1 @@
+"""An executor of one's own, complete: steps that write text files. README walks through it."""
