@@ -21,10 +21,13 @@ class HeldLease:
     later than the end that the database knows.
     """
 
-    def __init__(self, lease: Lease, *, lease_seconds: float, claimed_at: float, stop: StopRequest) -> None:
+    def __init__(
+        self, lease: Lease, *, lease_seconds: float, renew_seconds: float, claimed_at: float, stop: StopRequest
+    ) -> None:
         self.lease = lease
         self.lease_seconds = lease_seconds
-        self.renew_no_later_than = float("inf")
+        self._renew_seconds = renew_seconds
+        self._deadline = float("inf")
         self._sure_until = claimed_at + lease_seconds
         self._stop = stop
         self._lost = False
@@ -39,9 +42,20 @@ class HeldLease:
         """How long this process may still act without asking the database; 0 once the lease is known to be lost."""
         return 0.0 if self._lost else max(0.0, self._sure_until - time.monotonic())
 
+    @property
+    def past_deadline(self) -> bool:
+        """Whether the delivery has taken so long that it is renewed no more."""
+        return time.monotonic() >= self._deadline
+
+    @property
+    def renewal_due(self) -> bool:
+        """Whether the keeper, which looks twice in each renewal interval, should renew at this look."""
+        since_renewal = self.lease_seconds - (self._sure_until - time.monotonic())
+        return not self.past_deadline and since_renewal >= self._renew_seconds / 2
+
     def start_delivery(self, deadline_seconds: float) -> None:
-        """From now on the keeper renews for ``deadline_seconds`` and no longer."""
-        self.renew_no_later_than = time.monotonic() + deadline_seconds
+        """The delivery begins; it is renewed for ``deadline_seconds`` and no longer."""
+        self._deadline = time.monotonic() + deadline_seconds
 
     def renewed(self, sent_at: float) -> None:
         """The database moved the end of the lease in answer to a statement sent at ``sent_at`` (monotonic)."""

@@ -15,10 +15,10 @@ log = structlog.get_logger(__name__)
 
 
 class Keeper:
-    """Renews every kept lease once each ``renew_seconds``, however long its step or consumer runs."""
+    """Renews every kept lease within each of its renewal intervals, however long its step or consumer runs."""
 
-    def __init__(self, renew_seconds: float) -> None:
-        self._renew_seconds = renew_seconds
+    def __init__(self, shortest_renew_seconds: float) -> None:
+        self._pause = shortest_renew_seconds / 2
         self._kept: set[HeldLease] = set()
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -41,7 +41,7 @@ class Keeper:
             self._kept.discard(held)
 
     def _run(self) -> None:
-        while not self._ended.wait(self._renew_seconds):
+        while not self._ended.wait(self._pause):
             self._renew_all()
         connections.close_all()
 
@@ -49,7 +49,7 @@ class Keeper:
         with self._lock:
             kept = list(self._kept)
         for held in kept:
-            if time.monotonic() < held.renew_no_later_than and not self._renew(held):
+            if held.renewal_due and not self._renew(held):
                 return  # no connection: the others would fail as well, and each has a third of its lease to wait
 
     def _renew(self, held: HeldLease) -> bool:

@@ -135,10 +135,8 @@ class LaneRunner:
         return answer
 
     def _hold(self, leases: list[Lease], claimed_at: float) -> None:
-        seconds = self.options.lease_seconds
-        self._claimed.extend(
-            HeldLease(lease, lease_seconds=seconds, claimed_at=claimed_at, stop=self._stop) for lease in leases
-        )
+        terms = {"lease_seconds": self.options.lease_seconds, "renew_seconds": self.options.renew_seconds}
+        self._claimed.extend(HeldLease(lease, **terms, claimed_at=claimed_at, stop=self._stop) for lease in leases)
         self._claimed_at = claimed_at
         self._keeper.keep(self._claimed)
         log.info("claimed", lane=self.lane.name, count=len(leases), leases=[str(lease) for lease in leases])

@@ -70,7 +70,7 @@ class Walk:
         except TransitionError as error:
             return self._fail(remaining[0] if remaining else None, Failure(error.code, str(error)))
         for receipt in remaining:
-            if self.held.stop_requested:
+            if self.held.stop_requested or self.held.past_deadline:
                 return self._hand_back()
             if (ending := self._step(batch, work, receipt)) is not None:
                 return ending

@@ -10,6 +10,7 @@ from transitions.coordinator import Failure
 from transitions.executors.base import (
     Executor,
     OutcomeUnknown,
+    Permanent,
     PreviousOutcome,
     Recovery,
     RetryLater,
@@ -47,7 +48,7 @@ class Failed:
     failure: Failure
 
     def __str__(self) -> str:
-        return f"failed ({self.failure.code}): {self.failure.error}"
+        return f"failed ({self.failure.code}): {self.failure.error.splitlines()[0][:200]}"
 
 
 StepOutcome = Done | Postponed | Failed
@@ -76,9 +77,8 @@ def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
     except RetryLater as error:
         return Postponed(error.after, describe_error(error))
     except BaseException as error:  # signals reach the main thread only: here even SystemExit is the executor's
-        code = getattr(error, "code", "") if isinstance(error, OutcomeUnknown) else "executor_error"
-        unknown = isinstance(error, OutcomeUnknown)
-        return Failed(Failure(code, describe_error(error), outcome_unknown=unknown))
+        code = error.code if isinstance(error, Permanent) else "unexpected_error"
+        return Failed(Failure(code, describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown)))
     finally:
         reach("after_executor_before_receipt")
         close_unfit()

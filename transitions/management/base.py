@@ -1,13 +1,16 @@
 """What the commands of this app share: one result, as text or as JSON, and one way to be refused."""
 
+import argparse
 import getpass
 import json
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transitions.errors import TransitionError
+
+MAX_ACTOR_LENGTH: Final = 150
 
 
 class OperatorCommand(BaseCommand):
@@ -41,7 +44,14 @@ class OperatorCommand(BaseCommand):
 
 def add_actor(parser: CommandParser) -> None:
     """``--by``: whoever may run a management command on the host may act; the name is for the record."""
-    parser.add_argument("--by", default=f"cli:{_login()}", metavar="NAME", help="who asks (default: cli:LOGIN)")
+    who = f"cli:{_login()}"
+    parser.add_argument("--by", type=_actor, default=who, metavar="NAME", help="who asks (default: cli:LOGIN)")
+
+
+def _actor(name: str) -> str:
+    if not 1 <= len(name) <= MAX_ACTOR_LENGTH:
+        raise argparse.ArgumentTypeError(f"a name has 1 to {MAX_ACTOR_LENGTH} characters")
+    return name
 
 
 def _login() -> str:
