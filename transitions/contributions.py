@@ -1,11 +1,11 @@
-"""From a trusted identity to a payload: what a plan names, as it was when it was fingerprinted."""
+"""From a trusted identity to a payload: plans and what they name, as they were when they were fingerprinted."""
 
 import json
 
 from transitions.canonical import fingerprint
-from transitions.errors import ContributionChanged, UntrustedContribution
+from transitions.errors import ContributionChanged, PlanChanged, UntrustedContribution
 from transitions.manifests import Contribution, Manifest
-from transitions.models import PluginRelease
+from transitions.models import PluginRelease, Transition
 from transitions.plans import Plan, PlanStep
 
 
@@ -19,6 +19,13 @@ def verified_manifest(release: PluginRelease) -> Manifest:
     if fingerprint(release.manifest) != release.fingerprint:
         raise ContributionChanged(f"the stored manifest of {release} does not match its fingerprint")
     return Manifest.model_validate(json.loads(release.manifest))
+
+
+def verified_plan(transition: Transition) -> Plan:
+    """The plan as it was planned. Raises `PlanChanged`."""
+    if fingerprint(transition.plan_text) != transition.plan_fingerprint:
+        raise PlanChanged(f"the stored plan of transition {transition.pk} does not match its fingerprint")
+    return transition.plan
 
 
 def resolve(plan: Plan, *, plugin_id: int, using: str) -> dict[str, Contribution]:

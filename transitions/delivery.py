@@ -18,7 +18,6 @@ from transitions.errors import TransitionError, UnknownExecutor
 from transitions.executors.base import Executor, get_executor
 from transitions.models import OutboxCommand, StepReceipt
 from transitions.plans import payload_of
-from transitions.services import verified_plan
 from transitions.states import Direction, ReceiptStatus
 from transitions.steps import Done, Failed, Postponed, StepOutcome, request_for, run_step
 
@@ -124,7 +123,7 @@ def prepare(batch: Batch, remaining: list[StepReceipt]) -> Work:
     execution = batch.execution
     executor = get_executor(execution.executor_code)
     transition = execution.transition
-    plan = verified_plan(transition)
+    plan = contributions.verified_plan(transition)
     resolved = contributions.resolve(plan, plugin_id=transition.plugin_id, using=execution._state.db or "default")
     steps = {step.key: step for step in plan.steps}
     direction = Direction(execution.direction)

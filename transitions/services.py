@@ -7,8 +7,7 @@ from django.db import router, transaction
 
 from outbox import conf
 from transitions import contributions
-from transitions.canonical import fingerprint
-from transitions.errors import NotAllowed, PlanChanged, TransitionError
+from transitions.errors import NotAllowed, TransitionError
 from transitions.executors.base import get_executor
 from transitions.history import History
 from transitions.models import Execution, OutboxCommand, StepReceipt, Transition
@@ -43,7 +42,7 @@ def _enqueue(operation: Operation, transition_id: int, requested_by: str) -> Exe
     alias = router.db_for_write(Transition)
     with transaction.atomic(using=alias):
         locked = _locked_transition(alias, transition_id)
-        plan = verified_plan(locked)
+        plan = contributions.verified_plan(locked)
         history = History.of(locked)
         _guard(operation, history)
         direction, steps = _work(operation, history, plan)
@@ -60,13 +59,6 @@ def _locked_transition(alias: str, transition_id: int) -> Transition:
     if locked is None:
         raise TransitionError(f"there is no transition {transition_id}")
     return locked
-
-
-def verified_plan(transition: Transition) -> Plan:
-    """The plan as it was planned. Raises `PlanChanged`."""
-    if fingerprint(transition.plan_text) != transition.plan_fingerprint:
-        raise PlanChanged(f"the stored plan of transition {transition.pk} does not match its fingerprint")
-    return transition.plan
 
 
 def _guard(operation: Operation, history: History) -> None:
