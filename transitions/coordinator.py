@@ -99,10 +99,13 @@ def fail(held: HeldLease, receipt: StepReceipt | None, failure: Failure) -> None
 
 
 def postpone(held: HeldLease, receipt: StepReceipt, *, after: float, error: str) -> None:
-    """The target did nothing and may do it later: same attempt, claimable again in ``after`` seconds."""
+    """This run did nothing and a later one may: same attempt, claimable again in ``after`` seconds.
+
+    What is unknown of an earlier run stays unknown.
+    """
     with transaction.atomic(using=held.lease.using, durable=True):
         claims.release_held(held.lease, available_in=after, last_error=error)
-        _row(receipt).update(status=ReceiptStatus.PENDING, outcome_unknown=False, error_code="retry_later", error=error)
+        _row(receipt).update(status=ReceiptStatus.PENDING, error_code="retry_later", error=error)
         _execution(held.lease).update(status=ExecutionStatus.QUEUED)
 
 

@@ -9,6 +9,7 @@ import structlog
 
 from outbox import conf
 from outbox.connections import persist
+from outbox.error_text import storable
 from outbox.held import HeldLease
 from outbox.lanes import Lane
 from outbox.leases import Lease
@@ -67,7 +68,7 @@ class Walk:
         except UnknownExecutor as error:
             return self._leave_to_a_newer_worker(error)
         except TransitionError as error:
-            return self._fail(remaining[0] if remaining else None, Failure(error.code, str(error)))
+            return self._fail_first(remaining, error)
         for receipt in remaining:
             if self.held.stop_requested or self.held.past_deadline:
                 return self._hand_back()
@@ -96,9 +97,15 @@ class Walk:
                 self._landed(partial(coordinator.postpone, self.held, receipt, after=after, error=error))
                 return "postponed"
             case Postponed(_, error):
-                return self._fail(receipt, Failure("attempts_exhausted", error))
+                return self._fail(receipt, Failure("attempts_exhausted", error, receipt.outcome_unknown))
             case Failed(failure):
                 return self._fail(receipt, failure)
+
+    def _fail_first(self, remaining: list[StepReceipt], error: TransitionError) -> str:
+        """No step can run: the next one in order carries the reason, and may still have happened before."""
+        first = remaining[0] if remaining else None
+        unknown = first is not None and first.outcome_unknown
+        return self._fail(first, Failure(error.code, storable(str(error)), outcome_unknown=unknown))
 
     def _fail(self, receipt: StepReceipt | None, failure: Failure) -> str:
         self._landed(partial(coordinator.fail, self.held, receipt, failure))

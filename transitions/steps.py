@@ -1,7 +1,7 @@
 """One step: what is asked of the executor, and what its answer, or the lack of one, means."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from outbox.barriers import reach
 from outbox.connections import assert_no_transaction, close_unfit
@@ -18,6 +18,8 @@ from transitions.executors.base import (
     TargetReceipt,
 )
 from transitions.models import Execution, StepReceipt
+
+MAX_CODE_LENGTH: Final = 50
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,21 @@ def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
     except RetryLater as error:
         return Postponed(error.after, describe_error(error))
     except BaseException as error:  # signals reach the main thread only: here even SystemExit is the executor's
-        code = error.code if isinstance(error, Permanent) else "unexpected_error"
-        return Failed(Failure(code, describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown)))
+        return Failed(_failure(error, request))
     finally:
         reach("after_executor_before_receipt")
         close_unfit()
     return Done(receipt)
+
+
+def _failure(error: BaseException, request: StepRequest) -> Failure:
+    """What an executor's error says. Only `Permanent` decides that an earlier run did not happen either."""
+    if isinstance(error, Permanent):
+        return Failure(
+            str(error.code)[:MAX_CODE_LENGTH], describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown)
+        )
+    unknown = request.previous_outcome is PreviousOutcome.UNKNOWN
+    return Failure("unexpected_error", describe_error(error), outcome_unknown=unknown)
 
 
 def _answer(executor: Executor, request: StepRequest) -> TargetReceipt:

@@ -63,7 +63,10 @@ class TargetReceipt:
 
 
 class Permanent(Exception):
-    """The step failed, and trying again by itself would not help. Any other exception counts as this one."""
+    """The step failed and did not happen, in this run or an earlier one; trying again by itself would not help.
+
+    Any other exception ends the attempt as well, but decides nothing about earlier runs.
+    """
 
     code = "permanent"
 
@@ -75,7 +78,7 @@ class OutcomeUnknown(Permanent):
 
 
 class RetryLater(Exception):
-    """The target did nothing and may do it later: try the step again after ``after`` seconds, in the same attempt."""
+    """This run did nothing and a later one may: try the step again after ``after`` seconds, in the same attempt."""
 
     def __init__(self, message: str, *, after: float) -> None:
         self.after = min(max(float(after), 0.0), 86_400.0)
