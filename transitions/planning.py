@@ -1,5 +1,7 @@
 """From two trusted releases to an immutable transition."""
 
+from typing import NamedTuple
+
 import structlog
 from django.db import router, transaction
 
@@ -13,7 +15,12 @@ from transitions.releases import found
 log = structlog.get_logger(__name__)
 
 
-def plan_transition(*, plugin: str, from_version: str | None, to_version: str | None, planned_by: str) -> Transition:
+class Planned(NamedTuple):
+    transition: Transition
+    created: bool
+
+
+def plan_transition(*, plugin: str, from_version: str | None, to_version: str | None, planned_by: str) -> Planned:
     """The transition between two trusted releases, made in a transaction of its own; the same plan is made only once.
 
     Raises `UntrustedContribution`, `ContributionChanged`, `ImpossiblePlan` or `NoReverse` before it writes.
@@ -34,7 +41,7 @@ def plan_transition(*, plugin: str, from_version: str | None, to_version: str | 
             defaults={"plan_text": text, "planned_by": planned_by},
         )
     log.info("transition_planned", transition=planned.pk, steps=len(planned.plan.steps), created=created, by=planned_by)
-    return planned
+    return Planned(planned, created)
 
 
 def _release(alias: str, plugin: str, version: str | None) -> PluginRelease | None:

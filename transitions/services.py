@@ -1,18 +1,13 @@
 """Execute, retry, compensate: the one transaction that queues a batch. No executor is called here."""
 
-from collections.abc import Iterable
-
 import structlog
 from django.db import router, transaction
 
-from outbox import conf
-from transitions import contributions
-from transitions.errors import NotAllowed, TransitionError
-from transitions.executors.base import get_executor
-from transitions.history import History
+from transitions.errors import TransitionError
 from transitions.models import Execution, OutboxCommand, StepReceipt, Transition
-from transitions.plans import Plan, PlanStep, idempotency_key, payload_of
-from transitions.states import Direction, Operation, refusal
+from transitions.plans import PlanStep, idempotency_key
+from transitions.proposals import Proposal, propose
+from transitions.states import Direction, Operation
 
 log = structlog.get_logger(__name__)
 
@@ -35,21 +30,15 @@ def compensate_transition(*, transition_id: int, requested_by: str) -> Execution
 def _enqueue(operation: Operation, transition_id: int, requested_by: str) -> Execution:
     """Insert a QUEUED execution, its PENDING receipts and its PENDING command: all or, on any error, nothing.
 
-    One transaction, in the order of the reference. Raises a `TransitionError` (`NotAllowed`, `PlanChanged`,
-    `UntrustedContribution`, `ContributionChanged`, `NoReverse`, `UnknownExecutor`, `InvalidPayload`) before the first
-    insert. The caller has checked that the person may do this.
+    One transaction, in the order of the reference; under the transition's row lock. Raises what `propose` raises,
+    before the first insert. The caller has checked that the person may do this.
     """
     alias = router.db_for_write(Transition)
     with transaction.atomic(using=alias):
         locked = _locked_transition(alias, transition_id)
-        plan = contributions.verified_plan(locked)
-        history = History.of(locked)
-        _guard(operation, history)
-        direction, steps = _work(operation, history, plan)
-        executor_code = conf.executor_code() if operation is Operation.EXECUTE else history.executor_code
-        _resolve_all(locked, plan, steps, direction, executor_code)
-        execution = _insert_execution(locked, history, operation, direction, executor_code, requested_by)
-        _insert_work(execution, steps)
+        proposal = propose(operation, locked)
+        execution = _insert_execution(locked, proposal, requested_by)
+        _insert_work(execution, proposal)
     log.info("execution_queued", execution=execution.pk, transition=locked.pk, operation=operation, by=requested_by)
     return execution
 
@@ -61,54 +50,21 @@ def _locked_transition(alias: str, transition_id: int) -> Transition:
     return locked
 
 
-def _guard(operation: Operation, history: History) -> None:
-    reason = refusal(operation, history.last_state, anything_to_undo=bool(history.to_undo))
-    if reason is not None:
-        raise NotAllowed(f"can't {operation} this transition: {reason}")
-
-
-def _work(operation: Operation, history: History, plan: Plan) -> tuple[Direction, list[PlanStep]]:
-    """Which way, and which steps in which order."""
-    if operation is Operation.EXECUTE:
-        return Direction.FORWARD, list(plan.steps)
-    if operation is Operation.COMPENSATE:
-        return Direction.REVERSE, [step for step in reversed(plan.steps) if step.key in history.to_undo]
-    direction = history.last_direction
-    steps = plan.steps if direction == Direction.FORWARD else reversed(plan.steps)
-    return direction, [step for step in steps if step.key in history.left_undone]
-
-
-def _resolve_all(
-    transition: Transition, plan: Plan, steps: Iterable[PlanStep], direction: Direction, executor_code: str
-) -> None:
-    """Every trusted payload is there, can be run, and suits the executor."""
-    executor = get_executor(executor_code)
-    resolved = contributions.resolve(plan, plugin_id=transition.plugin_id, using=transition._state.db or "default")
-    for step in steps:
-        executor.check_payload(step.kind, payload_of(step, resolved[step.key], direction))
-
-
-def _insert_execution(
-    transition: Transition,
-    history: History,
-    operation: Operation,
-    direction: Direction,
-    executor_code: str,
-    requested_by: str,
-) -> Execution:
+def _insert_execution(transition: Transition, proposal: Proposal, requested_by: str) -> Execution:
+    history, operation = proposal.history, proposal.operation
     return Execution.objects.using(transition._state.db).create(
         transition=transition,
         number=history.count + 1,
-        direction=direction,
+        direction=proposal.direction,
         cycle=history.cycle + (operation is Operation.EXECUTE),
         attempt=history.attempt + 1 if operation is Operation.RETRY else 1,
-        executor_code=executor_code,
+        executor_code=proposal.executor_code,
         requested_by=requested_by,
     )
 
 
-def _insert_work(execution: Execution, steps: list[PlanStep]) -> None:
-    receipts = [_receipt(execution, position, step) for position, step in enumerate(steps, start=1)]
+def _insert_work(execution: Execution, proposal: Proposal) -> None:
+    receipts = [_receipt(execution, position, each.step) for position, each in enumerate(proposal.steps, start=1)]
     StepReceipt.objects.using(execution._state.db).bulk_create(receipts)
     OutboxCommand.objects.using(execution._state.db).create(execution=execution)
 

@@ -21,11 +21,15 @@ class Command(OperatorCommand):
 
     def operate(self, options: dict[str, Any]) -> dict[str, Any]:
         names = ("plugin", "from_version", "to_version")
-        return transition_report(plan_transition(**{name: options[name] for name in names}, planned_by=options["by"]))
+        planned = plan_transition(**{name: options[name] for name in names}, planned_by=options["by"])
+        return {**transition_report(planned.transition), "created": planned.created}
 
     def as_text(self, result: dict[str, Any]) -> str:
         rows = [
             (number, step["key"], step["kind"], "yes" if step["reversible"] else "no")
             for number, step in enumerate(result["steps"], start=1)
         ]
-        return f"transition {result['transition']} ({result['name']})\n" + table(["#", "step", "kind", "undo"], rows)
+        before = "" if result["created"] else ", as it was planned before"
+        return f"transition {result['transition']} ({result['name']}){before}\n" + table(
+            ["#", "step", "kind", "undo"], rows
+        )
