@@ -85,7 +85,8 @@ class Walk:
         self.held.check()
         request = request_for(batch.execution, receipt, work.payloads[receipt.step_key])
         outcome = run_step(work.executor, request)
-        log.info("step", execution=batch.execution.pk, step=receipt.step_key, outcome=str(outcome))
+        told = {"execution": batch.execution.pk, "direction": request.direction, "step": request.step_key}
+        log.info("step", **told, outcome=str(outcome))
         return self._record(receipt, outcome)
 
     def _record(self, receipt: StepReceipt, outcome: StepOutcome) -> str | None:

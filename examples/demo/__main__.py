@@ -101,6 +101,7 @@ def undo(transitions: list[int]) -> None:
         WorkerProcess("--drain").wait()
     for report in map(show, executions):
         require(succeeded(report), f"compensation {report['execution']} SUCCEEDED")
+    schema.show_receipts()
     schema.require_empty()
 
 
@@ -129,12 +130,9 @@ def run_and_serve(transitions: list[int], password: str) -> None:
         queue("execute_transition", transition)
     heading("A worker delivers them, and goes on")
     worker = WorkerProcess()
-    server = subprocess.Popen(
-        [*MANAGE, "runserver", "--noreload", f"127.0.0.1:{port}"],
-        env=environment(),
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-    )
+    quiet = {**environment(), "OUTBOX_LOG_LEVEL": "WARNING"}  # the window is the worker's
+    command = [*MANAGE, "runserver", "--noreload", f"127.0.0.1:{port}"]
+    server = subprocess.Popen(command, env=quiet, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
         heading(f"The admin: http://127.0.0.1:{port}/admin/   user: operator   password: {password}")
         say("   Open Transitions, choose page-block 1.0.0 → 1.1.0, press Execute, and watch this window. Ctrl-C ends.")

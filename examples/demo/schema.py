@@ -26,14 +26,29 @@ def require_empty() -> None:
     require(not _schema(TARGET_FILE), "the target is as empty as it was, but for its receipts")
 
 
-def _schema(file: Path) -> Any:
-    os.environ.update(environment(file), DJANGO_SETTINGS_MODULE="outbox_project.settings")
+def show_receipts() -> None:
+    """The target's side of every step, forward and back."""
+    heading("The receipts that the target keeps, by the time at which it committed")
+    _set_up()
+    from transitions.executors.target import ReceiptRow
+    from transitions.management.tables import table
+
+    receipts = ReceiptRow.objects.using("target").order_by("done_at")
+    say(table(["done", "step", "key"], [(f"{row.done_at:%T.%f}", row.step, row.pk[:16]) for row in receipts]))
+
+
+def _set_up() -> None:
+    os.environ.update(environment(), DJANGO_SETTINGS_MODULE="outbox_project.settings")
     import django
+
+    django.setup()
+
+
+def _schema(file: Path) -> Any:
+    _set_up()
     from django.db.utils import ConnectionHandler
 
     from outbox_project.databases import database_from_url
-
-    django.setup()
     from transitions.schemas import describe_schema
 
     connection = ConnectionHandler({"default": database_from_url(url(file), variable="DATABASE_URL")})["default"]

@@ -47,8 +47,8 @@ class WorkerProcess:
 
 _TOLD = {
     "worker_started": "worker {worker} serves lane {lane} with a lease of {lease_seconds:g} s",
-    "claimed": "claimed {leases}",
-    "step": "execution {execution}: {step:<62} {outcome}",
+    "claimed": "claimed {count} of lane {lane}: {leases}",
+    "step": "execution {execution}: {direction} {step:<50} {outcome:.45}",
     "delivered": "{lease}: {outcome} after {seconds:g} s (delivery {delivery})",
     "worker_stopped": "worker {worker} stopped",
 }
