@@ -50,7 +50,7 @@ def test_importing_the_same_file_twice_says_so(manifest_file):
 
 def test_a_refusal_is_an_error_with_its_code_and_nothing_else(manifest_file):
     run("import_release", manifest_file)
-    with pytest.raises(CommandError, match="untrusted: release page-block 1.0.0 is not trusted"):
+    with pytest.raises(CommandError, match=r"untrusted: release page-block 1\.0\.0 is not trusted"):
         run("plan_transition", "page-block", "--to", "1.0.0")
 
 
