@@ -13,6 +13,8 @@ for _variable, _value in {
     "OUTBOX_ENV_FILE": os.devnull,
 }.items():
     os.environ.setdefault(_variable, _value)
+# The target is of the same kind; its test database has a name of its own.
+os.environ.setdefault("TARGET_DATABASE_URL", os.environ.get("DATABASE_URL") or "sqlite:///db.sqlite3")
 
 from outbox_project.settings import *  # noqa: E402, F403
 

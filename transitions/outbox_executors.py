@@ -2,5 +2,7 @@
 
 from transitions.executors.base import register
 from transitions.executors.dry_run import DryRun
+from transitions.executors.sql.executor import Sql
 
 register(DryRun())
+register(Sql())

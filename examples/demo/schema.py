@@ -30,7 +30,7 @@ def show_receipts() -> None:
     """The target's side of every step, forward and back."""
     heading("The receipts that the target keeps, by the time at which it committed")
     _set_up()
-    from transitions.executors.target import ReceiptRow
+    from transitions.executors.sql.target import ReceiptRow
     from transitions.management.tables import table
 
     receipts = ReceiptRow.objects.using("target").order_by("done_at")

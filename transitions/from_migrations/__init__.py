@@ -1,0 +1,1 @@
+"""A manifest written from the migrations of Django apps: `make_manifest`."""
