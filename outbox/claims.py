@@ -75,18 +75,17 @@ def claim(
 
 
 def _candidates(model: type[Leased], alias: str, limit: int, now: datetime | None) -> list[int]:
-    """Expired leases first, then due rows in order: two ranges, each read along its own index.
+    """The row whose lease ended first, alone; without one, due rows in order. Each range is read along its own index.
 
-    One query over both would sort all that waits, and on MariaDB lock it, before the limit applies.
+    Alone, since its last worker may have died of it: rows that are claimed together with what kills workers would be
+    lost with it each time, and reach their delivery limit without ever being delivered.
     """
     rows = model.objects.using(alias)
     if skip_locked() and connections[alias].features.has_select_for_update_skip_locked:
         rows = rows.select_for_update(skip_locked=True)
-    expired = list(rows.expired(now).order_by("lease_until").values_list("pk", flat=True)[:limit])
-    if len(expired) == limit:
-        return expired
-    due = rows.due(now).order_by("available_at", "pk").values_list("pk", flat=True)
-    return [*expired, *due[: limit - len(expired)]]
+    expired = rows.expired(now).order_by("lease_until").values_list("pk", flat=True)[:1]
+    due = rows.due(now).order_by("available_at", "pk").values_list("pk", flat=True)[:limit]
+    return list(expired) or list(due)
 
 
 def _take(

@@ -36,7 +36,7 @@ def _raise(error: BaseException) -> None:
 
 
 # What a script can say of one call, as JSON; a test in this process can also give a callable.
-OUTCOMES: dict[str, Callable[..., None]] = {
+OUTCOMES: dict[str, Callable[..., Any]] = {
     "succeed": lambda: None,
     "permanent": lambda text="no": _raise(Permanent(text)),
     "retry_later": lambda after=0.0, text="busy": _raise(RetryLater(text, after=after)),
@@ -44,6 +44,8 @@ OUTCOMES: dict[str, Callable[..., None]] = {
     "error": lambda text="boom": _raise(RuntimeError(text)),
     "exit": lambda code=3: _raise(SystemExit(code)),
     "sleep": time.sleep,
+    "sleep_then_fail": lambda seconds: (time.sleep(seconds), _raise(Permanent("too late"))),
+    "die": lambda code=137: os._exit(code),
 }
 
 
@@ -209,9 +211,7 @@ class ScriptedExecutor(Executor):
         call = f"{os.getpid()}-{threading.get_ident()}-{time.monotonic_ns()}"
         told = {"key": request.key, "direction": request.direction, "attempt": request.attempt}
         previous = str(request.previous_outcome)
-        target.write(
-            event="start", call=call, what=what, step=step_name(request.step_key), previous=previous, **told
-        )
+        target.write(event="start", call=call, what=what, step=step_name(request.step_key), previous=previous, **told)
         outcome = "returned"
         try:
             yield

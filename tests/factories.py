@@ -56,9 +56,7 @@ class ReleaseFactory(factory.Factory):
         content = json.dumps(ManifestFactory(**manifest)).encode()
         release = releases.import_release(content=content, file_name="manifest.json", imported_by=OPERATOR).release
         if trusted:
-            release = releases.trust_release(
-                plugin=release.plugin.code, version=release.version, trusted_by=OPERATOR
-            )
+            release = releases.trust_release(plugin=release.plugin.code, version=release.version, trusted_by=OPERATOR)
         return release
 
 
@@ -95,7 +93,9 @@ def compensate(transition: Transition) -> Execution:
     return services.compensate_transition(transition_id=transition.pk, requested_by=OPERATOR)
 
 
-def worker(*, until: Until = Until.DRAINED, worker_id: str = "w1", shutdown_seconds: float = 5, **options: Any) -> Worker:
+def worker(
+    *, until: Until = Until.DRAINED, worker_id: str = "w1", shutdown_seconds: float = 5, **options: Any
+) -> Worker:
     """The real worker with the real lane of commands; ``options`` replace those of the settings."""
     lane = registered()["commands"]
     in_force = {**vars(lane.options()), "poll_interval_seconds": 0.05, **options}

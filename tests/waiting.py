@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 40
 
 
 def wait_until(fact: Callable[[], object], what: str = "") -> None:

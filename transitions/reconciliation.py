@@ -11,6 +11,7 @@ from django.db.models.expressions import ExpressionWrapper
 from django.db.models.fields import DurationField
 
 from outbox import claims
+from outbox.barriers import reach
 from outbox.clock import DatabaseNow
 from transitions.errors import LeaseActive, TransitionError
 from transitions.models import Execution, OutboxCommand, StepReceipt
@@ -62,6 +63,7 @@ def _result(command: OutboxCommand, alias: str) -> Reconciled:
         return Reconciled.TERMINAL
     if not claims.expire(OutboxCommand, command.pk, using=alias):
         raise LeaseActive(command.lease_owner, _seconds_left(command, alias))
+    reach("during_reconcile")
     receipts = StepReceipt.objects.using(alias).filter(execution_id=command.execution_id)
     receipts.filter(status=ReceiptStatus.RUNNING).update(status=ReceiptStatus.PENDING, outcome_unknown=True)
     Execution.objects.using(alias).filter(pk=command.execution_id).update(status=ExecutionStatus.QUEUED)

@@ -11,7 +11,7 @@ from typing import Final
 from django.db import Error, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from outbox.conflicts import is_lost_race
+from outbox.conflicts import is_contention
 from transitions.canonical import fingerprint
 from transitions.executors.base import OutcomeUnknown, PreviousOutcome, RetryLater
 from transitions.executors.sql import target
@@ -72,7 +72,7 @@ class _Continuation:
         try:
             self._step.run(self._connection, position)
         except Error as error:
-            if not is_lost_race(error):
+            if not is_contention(error):
                 raise
             raise StatementFailed(f"{self._step.place(position)} waited in vain for a lock: {error}") from error
 

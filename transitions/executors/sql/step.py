@@ -6,7 +6,7 @@ from typing import Any
 from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from outbox.conflicts import is_lost_race
+from outbox.conflicts import is_contention
 from outbox.error_text import storable
 from transitions.executors.base import Permanent, PreviousOutcome, StepRequest, TargetReceipt
 from transitions.executors.sql import target
@@ -77,7 +77,7 @@ class SqlStep:
                 if connection.vendor == "mysql":
                     _read_all_results(cursor)
         except Exception as error:
-            if is_lost_race(error) or is_lost_connection(connection, error):
+            if is_contention(error) or is_lost_connection(connection, error):
                 raise
             raise StatementFailed(f"{self.place(position)} failed: {_message(error)}") from error
 

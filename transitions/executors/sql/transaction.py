@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from outbox.conflicts import is_lost_race
+from outbox.conflicts import is_contention
 from outbox.connections import persist
 from transitions.executors.base import OutcomeUnknown, RetryLater
 from transitions.executors.sql import target
@@ -43,7 +43,7 @@ class _Application:
         """Say what is known of the target where no more can be tried; returns if the error itself says it."""
         if self._may_be_committed:
             raise OutcomeUnknown("the connection broke at COMMIT, and the target can't be asked") from error
-        if is_lost_race(error):
+        if is_contention(error):
             raise RetryLater("the target was busy, and this run did nothing", after=5) from error
 
     def _try(self) -> ReceiptRow:
