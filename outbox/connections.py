@@ -25,7 +25,8 @@ class InsideTransaction(RuntimeError):
 def assert_no_transaction() -> None:
     """Raise `InsideTransaction` if this thread has a transaction open on any database."""
     for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block or not connection.get_autocommit():
+        # One that is closed has nothing open; to ask it for its mode would open it.
+        if connection.in_atomic_block or (connection.connection is not None and not connection.get_autocommit()):
             raise InsideTransaction(f"a transaction is open on database {connection.alias!r}")
 
 

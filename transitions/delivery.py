@@ -69,8 +69,9 @@ class Walk:
             return self._leave_to_a_newer_worker(error)
         except TransitionError as error:
             return self._fail_first(remaining, error)
-        for receipt in remaining:
-            if self.held.stop_requested or self.held.past_deadline:
+        for position, receipt in enumerate(remaining):
+            # Past its deadline the batch goes on as another delivery; each does at least one step.
+            if self.held.stop_requested or (position and self.held.past_deadline):
                 return self._hand_back()
             if (ending := self._step(batch, work, receipt)) is not None:
                 return ending
