@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,9 @@ class WorkerProcess:
         self.process = subprocess.Popen(
             command, env=environment(**disturbed), cwd=ROOT, stderr=subprocess.PIPE, text=True
         )
-        self._lines: list[str] | None = None
+        self._lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @property
     def pid(self) -> int:
@@ -70,10 +73,12 @@ class WorkerProcess:
 
     def wait(self) -> int:
         """The exit code; negative for a signal."""
-        _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
-        if self._lines is None:
-            self._lines = errors.splitlines()
-        return self.process.returncode
+        code = self.process.wait(timeout=DEADLINE_SECONDS)
+        self._reader.join(DEADLINE_SECONDS)
+        return code
+
+    def wait_until_started(self) -> None:
+        wait_until(lambda: self.log("worker_started"), f"{self.name} starts")
 
     def stop(self) -> int:
         if self.process.poll() is None:
@@ -85,10 +90,13 @@ class WorkerProcess:
         wait_until(lambda: _state(self.pid) == "T", f"{self.name} stops itself")
 
     def log(self, event: str | None = None) -> list[dict[str, Any]]:
-        """Its log lines, once it has ended."""
-        assert self._lines is not None, "wait for its end first"
-        lines = [json.loads(line) for line in self._lines if line.startswith("{")]
+        """Its log lines so far."""
+        lines = [json.loads(line) for line in list(self._lines) if line.startswith("{")]
         return [line for line in lines if event in (None, line["event"])]
+
+    def _read(self) -> None:
+        with self.process.stderr as stream:  # type: ignore[union-attr]  # a pipe, as asked for
+            self._lines.extend(stream)
 
 
 def _state(pid: int) -> str:
