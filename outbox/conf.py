@@ -25,7 +25,10 @@ class Number:
         """The number as given. Raises `ValueError` for what is not a finite number (or not a whole one)."""
         if isinstance(given, bool):
             raise ValueError("a truth value")
-        number = float(given)
+        try:
+            number = float(given)
+        except OverflowError as error:  # a whole number that is larger than any float
+            raise ValueError("too large") from error
         if not math.isfinite(number) or (self.whole and number != int(number)):
             raise ValueError("not finite, or not whole")
         return number

@@ -9,10 +9,10 @@ _MAX_CAUSES: Final = 5
 def describe_error(error: BaseException) -> str:
     """Class and message of an error and of its first causes, ready for a column. Never raises."""
     lines = [_line(error)]
-    cause = error.__cause__ or error.__context__
+    cause = _cause(error)
     while cause is not None and len(lines) <= _MAX_CAUSES:
         lines.append(f"caused by {_line(cause)}")
-        cause = cause.__cause__ or cause.__context__
+        cause = _cause(cause)
     return storable("\n".join(lines))
 
 
@@ -23,6 +23,11 @@ def storable(text: str) -> str:
         return head.decode()
     note = f" … [cut; {len(text)} characters in all]".encode()
     return head[: MAX_BYTES - len(note)].decode("utf-8", "ignore") + note.decode()
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    # Compared with None: an exception class may define its own truth value, or fail to have one.
+    return error.__context__ if error.__cause__ is None else error.__cause__
 
 
 def _line(error: BaseException) -> str:

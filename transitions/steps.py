@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from outbox.barriers import reach
 from outbox.connections import assert_no_transaction, close_unfit
-from outbox.error_text import describe_error
+from outbox.error_text import describe_error, storable
 from transitions.coordinator import Failure
 from transitions.executors.base import (
     Executor,
@@ -89,9 +89,8 @@ def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
 def _failure(error: BaseException, request: StepRequest) -> Failure:
     """What an executor's error says. Only `Permanent` decides that an earlier run did not happen either."""
     if isinstance(error, Permanent):
-        return Failure(
-            str(error.code)[:MAX_CODE_LENGTH], describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown)
-        )
+        code = storable(str(error.code))[:MAX_CODE_LENGTH]
+        return Failure(code, describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown))
     unknown = request.previous_outcome is PreviousOutcome.UNKNOWN
     return Failure("unexpected_error", describe_error(error), outcome_unknown=unknown)
 

@@ -4,6 +4,7 @@ A step may be longer than a lease here: the keeper renews while it runs. What bo
 """
 
 import math
+import signal
 
 import pytest
 from django.core.management import call_command
@@ -11,6 +12,7 @@ from django.core.management.base import CommandError, SystemCheckError
 
 from outbox import conf
 from outbox.checks import check_options
+from outbox.management.commands.run_outbox_worker import Command
 
 NUMBERS = sorted(conf.NUMBERS)
 WHOLE = [name for name in NUMBERS if conf.NUMBERS[name].whole]
@@ -33,7 +35,9 @@ def test_rb_05_a_number_out_of_bounds_is_clamped_and_told(settings, name, given)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.parametrize("given", ["soon", None, math.nan, math.inf, "nan", True, [], ""])
+@pytest.mark.parametrize(
+    "given", ["soon", None, math.nan, math.inf, "nan", True, [], "", pytest.param(10**400, id="huge")]
+)
 def test_rb_05_what_is_no_number_is_an_error_and_the_default_is_in_force(settings, name, given):
     told = [text for code, text in found(settings, **{name: given}) if code == "outbox.E001"]
     assert len(told) == 1
@@ -94,3 +98,27 @@ def test_rb_05_the_values_in_force_are_told_once_at_the_start(settings, log_line
     call_command("run_outbox_worker", "--once", "--concurrency", "2")
     (started,) = [line for line in log_lines if line["event"] == "worker_started"]
     assert (started["batch_size"], started["concurrency"], started["lease_seconds"]) == (1000, 2, 60)
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if conf.NUMBERS[name].lowest > 0])
+def test_rb_05_nothing_is_too_little(settings, name):
+    assert "outbox.W001" in [code for code, _ in found(settings, **{name: 0})]
+    assert conf.number(name) == conf.NUMBERS[name].lowest
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rb_05_the_process_of_a_worker_that_is_refused_ends_with_1(settings, capsys):
+    settings.OUTBOX = {"LEASE_SECONDS": "soon"}
+    handlers = [signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGINT)]
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "run_outbox_worker", "--once"])
+    assert ended.value.code == 1
+    assert "outbox.E001" in capsys.readouterr().err
+    assert handlers == [signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGINT)]
+
+
+@pytest.mark.parametrize("option", ["--batch-size", "--poll-interval", "--lease-seconds", "--concurrency"])
+@pytest.mark.parametrize("given", ["0", "-1", "1e9", "nan", "many"])
+def test_rb_05_a_bad_number_on_the_command_line_is_refused_with_its_rule(option, given):
+    with pytest.raises(CommandError, match=rf"{option}.* number from .* to "):
+        call_command("run_outbox_worker", "--once", f"{option}={given}")

@@ -3,9 +3,10 @@
 import pytest
 
 from tests import factories
+from tests.barriers import Gate, at
 from tests.dying import die_in_step
 from tests.factories import claim_command, drain, let_lease_end
-from tests.together import elsewhere
+from tests.together import Background, elsewhere, together
 from transitions.errors import LeaseActive
 from transitions.models import Execution, OutboxCommand, StepReceipt
 from transitions.reconciliation import Reconciled, reconcile_execution
@@ -64,3 +65,49 @@ def test_rb_11_a_sweep_over_a_list_that_is_out_of_date_leaves_alone_what_was_cla
     assert [reconcile(execution) for execution in listed] == [Reconciled.TERMINAL] * 3
     assert everything() == before
     assert len(target.calls) == 3
+
+
+def test_rb_11_a_hundred_reconciliations_beside_a_running_worker_bring_no_second_call(target, queued_execution):
+    gate = Gate()
+    target.script("step-1", gate)
+    with Background(drain):
+        gate.wait_until_reached()
+        try:
+            answers = [_refused(queued_execution) for _ in range(100)]
+        finally:
+            gate.open()
+    assert answers == ["w1"] * 100
+    assert target.runs == ["step-1", "step-2", "step-3"]
+    assert OutboxCommand.objects.get().delivery_count == 1
+
+
+def _refused(execution: Execution) -> str:
+    with pytest.raises(LeaseActive) as refused:
+        reconcile(execution)
+    return refused.value.owner
+
+
+def test_rb_11_a_reconciliation_right_after_the_claim_committed_is_refused(target, queued_execution):
+    owners = []
+    with at("after_claim_commit", lambda: owners.append(_refused(queued_execution))):
+        drain()
+    assert owners == ["w1"]
+    assert target.runs == ["step-1", "step-2", "step-3"]
+
+
+def test_rb_11_of_two_sweeps_at_once_one_frees_the_row_and_the_other_is_told(target, expired_execution, log_lines):
+    answers = together(*[lambda: reconcile(expired_execution)] * 2)
+    assert sorted(answers) == [Reconciled.ALREADY_WAITING, Reconciled.RECOVERED]
+    drain()
+    told = [line["result"] for line in log_lines if line["event"] == "execution_reconciled"]
+    assert told.count(Reconciled.RECOVERED) == 1
+    assert target.runs == ["step-1", "step-2", "step-3"]
+    assert OutboxCommand.objects.get().delivery_count == 2  # that of the worker that died, and one more
+
+
+def test_rb_11_a_sweep_over_a_list_that_is_out_of_date_does_not_free_the_next_lease(target, expired_execution):
+    assert reconcile(expired_execution) is Reconciled.RECOVERED
+    claim_command(owner="w2")
+    before = everything()
+    assert _refused(expired_execution) == "w2"
+    assert everything() == before

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tests import factories
 from tests.factories import ManifestFactory, StepFactory, drain
 from transitions.errors import InvalidManifest
-from transitions.executors.base import TargetReceipt, get_executor
+from transitions.executors.base import Permanent, RetryLater, TargetReceipt, get_executor
 from transitions.models import OutboxCommand
 from transitions.releases import import_release
 
@@ -62,3 +62,66 @@ def test_rb_22_a_receipt_that_could_not_be_stored_fails_the_step_in_the_executor
     drain()
     receipt = queued_execution.receipts.get(position=1)
     assert (receipt.status, receipt.error_code) == ("FAILED", "unexpected_error")
+
+
+@pytest.mark.django_db
+def test_rb_22_a_nul_in_a_manifest_in_toml_is_refused_as_in_json():
+    content = b"""plugin = "p"
+version = "1"
+[[contributions]]
+key = "c"
+kind = "test"
+forward = {text = "a\\u0000b"}
+"""
+    with CaptureQueriesContext(connection) as queries, pytest.raises(InvalidManifest, match=r"forward\.text: .*NUL"):
+        import_release(content=content, file_name="m.toml", imported_by="olga")
+    assert len(queries) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize(("code", "shown"), [("a\x00b", "a␀b"), ("a\ud800b", "a\\ud800b"), ("é" * 99, "é" * 50)])
+def test_rb_22_an_executors_own_code_is_recorded_visibly_as_well(target, queued_execution, code, shown):
+    class Refused(Permanent):
+        pass
+
+    Refused.code = code
+
+    def refuse(request):
+        raise Refused("no")
+
+    target.script("step-1", refuse)
+    drain()
+    receipt = queued_execution.receipts.get(position=1)
+    assert (receipt.status, receipt.error_code) == ("FAILED", shown)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize("after", [0, -1, float("nan")])
+def test_rb_22_a_request_to_try_later_is_recorded_whatever_its_text_and_time(target, queued_execution, after):
+    def busy(request):
+        raise RetryLater("a\x00\ud800b", after=after)
+
+    calls = iter([busy, lambda request: None])
+    target.script("step-1", lambda request: next(calls)(request))  # noqa: PLW0108  (one a call)
+    drain()
+    queued_execution.refresh_from_db()
+    assert queued_execution.status == "SUCCEEDED"
+    assert queued_execution.receipts.get(position=1).attempts == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("checked")
+def test_rb_22_a_receipt_that_changes_after_it_was_checked_is_stored_as_it_was(target, queued_execution, monkeypatch):
+    def run(request):
+        details = {"rows": 1}
+        receipt = TargetReceipt(target_id="t", fingerprint="f", details=details)
+        details["text"] = "\x00"
+        return receipt
+
+    monkeypatch.setattr(get_executor("test-keyed:v1"), "run", run)
+    drain()
+    queued_execution.refresh_from_db()
+    assert queued_execution.status == "SUCCEEDED"
+    assert {receipt.target_details for receipt in queued_execution.receipts.all()} == {'{"rows":1}'}

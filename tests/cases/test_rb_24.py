@@ -23,8 +23,14 @@ def chain(length: int) -> Exception:
 @pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize(
     "error",
-    [RuntimeError("x" * 10 * KB), RuntimeError("y" * 5 * MB), RuntimeError("😀" * 5 * MB), chain(10_000)],
-    ids=["10 KB", "5 MB", "20 MB", "10,000 causes"],
+    [
+        RuntimeError("x" * 10 * KB),
+        RuntimeError("y" * 5 * MB),
+        RuntimeError("😀" * 5 * MB),
+        chain(10_000),
+        RuntimeError('"' * MB),
+    ],
+    ids=["10 KB", "5 MB", "20 MB", "10,000 causes", "1 MB of what HTML escapes"],
 )
 def test_rb_24_a_huge_error_is_recorded_and_its_page_can_be_read(target, queued_execution, admin_client, error):
     def fail(request):
@@ -59,3 +65,22 @@ def test_rb_24_the_first_causes_are_told():
     error = ValueError("no plan")
     error.__cause__ = KeyError("missing")
     assert describe_error(error) == "ValueError: no plan\ncaused by KeyError: 'missing'"
+
+
+class Empty(Exception):
+    """An error that is false."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+class Undecided(Exception):
+    def __bool__(self) -> bool:
+        raise RuntimeError("neither")
+
+
+@pytest.mark.parametrize("cause", [Empty("why"), Undecided("why")], ids=["false", "neither true nor false"])
+def test_rb_24_a_cause_is_told_whatever_its_truth_value(cause):
+    error = ValueError("no plan")
+    error.__cause__ = cause
+    assert describe_error(error) == f"ValueError: no plan\ncaused by {type(cause).__name__}: why"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.factories import ManifestFactory, StepFactory, drain
+from tests.dying import die_in_step
+from tests.factories import ManifestFactory, StepFactory, drain, let_lease_end
 from transitions.contributions import resolve, verified_plan
 from transitions.errors import ContributionChanged, PlanChanged
 from transitions.models import PluginRelease, Transition
@@ -95,4 +96,39 @@ def test_rb_26_a_change_after_queueing_is_found_by_the_worker(target, queued_exe
     queued_execution.refresh_from_db()
     assert queued_execution.status == "FAILED"
     assert queued_execution.receipts.get(position=1).error_code == "contribution_changed"
+    assert target.calls == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("model", "column", "error"),
+    [(Transition, "plan_fingerprint", PlanChanged), (PluginRelease, "fingerprint", ContributionChanged)],
+)
+def test_rb_26_a_changed_character_of_a_fingerprint_is_found(model, column, error):
+    transition = planned(HARD)
+    for changed in changes(getattr(model.objects.get(), column)):
+        model.objects.update(**{column: changed})
+        with pytest.raises(error):
+            execute_transition(transition_id=transition.pk, requested_by="olga")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("checked")
+@pytest.mark.parametrize(
+    ("model", "column", "code"),
+    [(Transition, "plan_text", "plan_changed"), (PluginRelease, "manifest", "contribution_changed")],
+)
+def test_rb_26_a_change_between_two_deliveries_ends_the_batch_at_the_first_step_not_done(
+    target, queued_execution, model, column, code
+):
+    die_in_step(queued_execution, position=2)
+    let_lease_end(queued_execution)
+    stored = getattr(model.objects.get(), column)
+    model.objects.update(**{column: changes(stored)[3]})
+    drain()
+    model.objects.update(**{column: stored})  # the invariants read it
+    queued_execution.refresh_from_db()
+    assert queued_execution.status == "FAILED"
+    receipts = queued_execution.receipts.values_list("status", "error_code", "outcome_unknown")
+    assert list(receipts) == [("SUCCEEDED", "", False), ("FAILED", code, True), ("PENDING", "", False)]
     assert target.calls == []

@@ -6,9 +6,11 @@
 import pytest
 
 from tests import factories
+from tests.barriers import at
 from tests.dying import die_in_step
 from tests.factories import compensate, drain, execute, let_lease_end
 from transitions.errors import NotAllowed
+from transitions.models import OutboxCommand
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("checked")]
 
@@ -55,3 +57,44 @@ def test_rb_50_a_second_compensation_is_refused_with_the_reason(target, failed_a
     with pytest.raises(NotAllowed, match="it is compensated already"):
         compensate(failed_at_3.transition)
     execute(failed_at_3.transition)
+
+
+class Died(BaseException):
+    """The worker's thread ends here; what it committed stays."""
+
+
+def die() -> None:
+    raise Died
+
+
+@pytest.mark.parametrize("executor", ["test-keyed:v1", "test-probe:v1"])
+@pytest.mark.parametrize(
+    "barrier",
+    [
+        "claim_to_running",
+        "before_step_mark",
+        "after_step_mark_commit",
+        "inside_executor",
+        "after_executor_before_receipt",
+        "after_receipt_commit",
+        "before_command_final",
+        "after_command_final",
+    ],
+)
+def test_rb_50_wherever_the_walk_breaks_off_each_step_is_undone_once_in_order(target, executor, barrier):
+    target.script("step-3", ("permanent", "no"))
+    forward = factories.queue_execution(steps=4, executor=executor)
+    drain()
+    done = len(target.effects)
+    undo = compensate(forward.transition)
+    keys = list(undo.receipts.order_by("position").values_list("idempotency_key", flat=True))
+    with at(barrier, die):
+        drain()
+    if OutboxCommand.objects.get(execution=undo).status == "PROCESSING":
+        let_lease_end(undo)
+    drain()
+    undo.refresh_from_db()
+    assert undo.status == "SUCCEEDED"
+    assert target.effects[done:] == keys
+    assert list(undo.receipts.values_list("step_key", flat=True)) == ["apply:step-2", "apply:step-1"]
+    assert set(undone(target)) == {"step-2", "step-1"}

@@ -47,6 +47,7 @@ class TargetReceipt:
     target_id: str
     fingerprint: str
     details: dict[str, Any] = field(default_factory=dict)
+    details_text: str = field(init=False, repr=False)  # taken once: what was checked is what is stored
 
     def __post_init__(self) -> None:
         for name in ("target_id", "fingerprint"):
@@ -54,12 +55,9 @@ class TargetReceipt:
             canonical_json(value)
             if not isinstance(value, str) or len(value) > 200:
                 raise ValueError(f"{name} must be a text of at most 200 characters")
+        object.__setattr__(self, "details_text", canonical_json(self.details))
         if len(self.details_text) > MAX_DETAILS_LENGTH:
             raise ValueError(f"details: more than {MAX_DETAILS_LENGTH} characters as JSON")
-
-    @property
-    def details_text(self) -> str:
-        return canonical_json(self.details)
 
 
 class Permanent(Exception):
@@ -81,7 +79,8 @@ class RetryLater(Exception):
     """This run did nothing and a later one may: try the step again after ``after`` seconds, in the same attempt."""
 
     def __init__(self, message: str, *, after: float) -> None:
-        self.after = min(max(float(after), 0.0), 86_400.0)
+        # In this order NaN, which compares as false, becomes 0 as well.
+        self.after = min(max(0.0, float(after)), 86_400.0)
         super().__init__(message)
 
 
