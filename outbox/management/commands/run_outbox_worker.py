@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from django.core.checks import ERROR
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, router
+from django.db import DatabaseError, InterfaceError, router
 
 from outbox import conf, lanes
 from outbox.checks import dangers
@@ -70,7 +70,8 @@ class Command(BaseCommand):
             log.info("worker_started", worker=worker_id, lane=lane.name, until=until.value, **vars(in_force))
         try:
             code = worker.run()
-        except DatabaseError as error:  # only in a bounded run: another waits for the database to come back
+        except (DatabaseError, InterfaceError) as error:
+            # Only a bounded run comes here: any other waits for the database to come back.
             raise CommandError(f"the database failed: {error}") from error
         if code is not ExitCode.STOPPED:
             sys.exit(code)
