@@ -85,7 +85,7 @@ class Walk:
         # The commit may have taken longer than the lease: without this look the step could start beside its next run.
         self.held.check()
         request = request_for(batch.execution, receipt, work.payloads[receipt.step_key])
-        outcome = run_step(work.executor, request)
+        outcome = run_step(work.executor, request, in_doubt=receipt.outcome_unknown)
         told = {"execution": batch.execution.pk, "direction": request.direction, "step": request.step_key}
         log.info("step", **told, outcome=str(outcome))
         return self._record(receipt, outcome)

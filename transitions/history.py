@@ -60,13 +60,17 @@ class History:
 
     @property
     def to_undo(self) -> set[str]:
-        """Forward steps that succeeded, or whose latest run may have happened."""
-        latest_run = {
-            receipt.step_key: receipt
-            for receipt in self.receipts
-            if receipt.execution.direction == Direction.FORWARD and receipt.status != ReceiptStatus.PENDING
-        }
-        return {key for key, receipt in latest_run.items() if _succeeded(receipt) or receipt.outcome_unknown}
+        """Forward steps that succeeded or may have happened."""
+        return {key for key, r in self._latest(Direction.FORWARD).items() if _succeeded(r) or r.outcome_unknown}
+
+    @property
+    def in_doubt(self) -> set[str]:
+        """Steps of the last direction that may have happened: nothing has decided it in any attempt."""
+        return {key for key, receipt in self._latest(self.last_direction).items() if receipt.outcome_unknown}
+
+    def _latest(self, direction: Direction) -> dict[str, StepReceipt]:
+        """The latest receipt of each step; a retry's receipts begin with the doubts of those before them."""
+        return {r.step_key: r for r in self.receipts if r.execution.direction == direction}
 
 
 def _succeeded(receipt: StepReceipt) -> bool:

@@ -65,6 +65,9 @@ def _insert_execution(transition: Transition, proposal: Proposal, requested_by: 
 
 def _insert_work(execution: Execution, proposal: Proposal) -> None:
     receipts = [_receipt(execution, position, each.step) for position, each in enumerate(proposal.steps, start=1)]
+    if proposal.operation is Operation.RETRY:
+        for receipt in receipts:
+            receipt.outcome_unknown = receipt.step_key in proposal.history.in_doubt
     StepReceipt.objects.using(execution._state.db).bulk_create(receipts)
     OutboxCommand.objects.using(execution._state.db).create(execution=execution)
 

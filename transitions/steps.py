@@ -57,8 +57,12 @@ StepOutcome = Done | Postponed | Failed
 
 
 def request_for(execution: Execution, receipt: StepReceipt, payload: dict[str, Any]) -> StepRequest:
-    """The request for the run that ``receipt`` stands for."""
+    """The request for the run that ``receipt`` stands for.
+
+    The first run of a retry follows a failure, even if that left a doubt: the person who asked for it has decided.
+    """
     previous = PreviousOutcome.FAILED if execution.attempt > 1 else PreviousOutcome.NONE
+    decided = execution.attempt > 1 and receipt.attempts == 0
     return StepRequest(
         key=receipt.idempotency_key,
         kind=receipt.kind,
@@ -66,12 +70,15 @@ def request_for(execution: Execution, receipt: StepReceipt, payload: dict[str, A
         step_key=receipt.step_key,
         payload=payload,
         attempt=receipt.attempts + 1,
-        previous_outcome=PreviousOutcome.UNKNOWN if receipt.outcome_unknown else previous,
+        previous_outcome=PreviousOutcome.UNKNOWN if receipt.outcome_unknown and not decided else previous,
     )
 
 
-def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
-    """Call the executor outside any transaction; whatever it raises is an outcome. Raises `InsideTransaction`."""
+def run_step(executor: Executor, request: StepRequest, *, in_doubt: bool) -> StepOutcome:
+    """Call the executor outside any transaction; whatever it raises is an outcome. Raises `InsideTransaction`.
+
+    ``in_doubt``: an earlier run, in whichever attempt, may have happened.
+    """
     assert_no_transaction()
     reach("inside_executor")
     try:
@@ -79,20 +86,19 @@ def run_step(executor: Executor, request: StepRequest) -> StepOutcome:
     except RetryLater as error:
         return Postponed(error.after, describe_error(error))
     except BaseException as error:  # signals reach the main thread only: here even SystemExit is the executor's
-        return Failed(_failure(error, request))
+        return Failed(_failure(error, in_doubt))
     finally:
         reach("after_executor_before_receipt")
         close_unfit()
     return Done(receipt)
 
 
-def _failure(error: BaseException, request: StepRequest) -> Failure:
+def _failure(error: BaseException, in_doubt: bool) -> Failure:
     """What an executor's error says. Only `Permanent` decides that an earlier run did not happen either."""
     if isinstance(error, Permanent):
         code = storable(str(error.code))[:MAX_CODE_LENGTH]
         return Failure(code, describe_error(error), outcome_unknown=isinstance(error, OutcomeUnknown))
-    unknown = request.previous_outcome is PreviousOutcome.UNKNOWN
-    return Failure("unexpected_error", describe_error(error), outcome_unknown=unknown)
+    return Failure("unexpected_error", describe_error(error), outcome_unknown=in_doubt)
 
 
 def _answer(executor: Executor, request: StepRequest) -> TargetReceipt:

@@ -188,7 +188,7 @@ def test_running_a_step_in_a_transaction_is_an_error_of_the_engine(target, queue
         previous_outcome=PreviousOutcome.NONE,
     )  # fmt: skip
     with transaction.atomic(), pytest.raises(InsideTransaction):
-        run_step(get_executor("dry-run:v1"), request)
+        run_step(get_executor("dry-run:v1"), request, in_doubt=False)
 
 
 def test_what_is_no_receipt_is_an_unknown_outcome(target, queued_execution, monkeypatch):

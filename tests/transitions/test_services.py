@@ -1,8 +1,9 @@
 """Queueing: all or nothing, in order, and without a call of an executor."""
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 from django.db.models.signals import post_save, pre_save
+from django.test.utils import CaptureQueriesContext
 
 from tests import factories
 from tests.factories import ReleaseFactory, TransitionFactory, compensate, drain, execute, retry
@@ -71,6 +72,65 @@ def test_a_database_that_fails_before_the_commit_leaves_nothing(target, transiti
     finally:
         post_save.disconnect(fail, sender=model)
     assert nothing_was_written()
+
+
+class FailingSql:
+    """Fails each statement that contains a text, as a database does that goes away at that moment."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __call__(self, execute, sql, params, many, context):
+        if self.text in sql:
+            raise OperationalError("server closed the connection")
+        return execute(sql, params, many, context)
+
+
+@pytest.mark.parametrize("model", [Execution, StepReceipt, OutboxCommand])
+def test_a_database_that_fails_at_an_insert_leaves_nothing(target, transition, model):
+    failing = FailingSql(f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)}")
+    with connection.execute_wrapper(failing), pytest.raises(OperationalError):
+        execute(transition)
+    assert nothing_was_written()
+
+
+@real_worker
+def test_a_database_that_fails_at_the_commit_leaves_nothing(target, transition, monkeypatch):
+    def fail():
+        raise OperationalError("server closed the connection")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(connection, "_commit", fail)
+        with pytest.raises(OperationalError):
+            execute(transition)
+    assert nothing_was_written()
+    assert execute(transition).status == "QUEUED"
+
+
+def test_a_caller_that_rolls_back_takes_the_batch_with_it(target, transition):
+    with transaction.atomic():
+        execute(transition)
+        transaction.set_rollback(True)
+    assert nothing_was_written()
+
+
+def test_the_work_is_inserted_in_the_order_of_the_reference_under_the_lock_of_the_transition(target, transition):
+    with CaptureQueriesContext(connection) as captured:
+        execute(transition)
+    statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "INSERT", "UPDATE"))]
+    assert Transition._meta.db_table in statements[0]
+    if connection.features.has_select_for_update:
+        assert "FOR UPDATE" in statements[0]
+    inserted = [sql.split()[2].strip('"`') for sql in statements if sql.startswith("INSERT")]
+    assert inserted == [model._meta.db_table for model in (Execution, StepReceipt, OutboxCommand)]
+    first = next(place for place, sql in enumerate(statements) if sql.startswith("INSERT"))
+    read = [sql for sql in statements[first:] if sql.startswith("SELECT")]
+    assert read == [], "everything is known before the first insert"
+
+
+def test_an_execution_has_one_command(target, queued_execution):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        OutboxCommand.objects.create(execution=queued_execution)
 
 
 # --- What is refused, before the first insert
