@@ -8,6 +8,19 @@ from outbox import barriers
 
 WAIT_SECONDS = 20
 
+# Those of a walk, from the claim's commit to the end, in the order in which a batch first reaches them.
+WALK = (
+    "after_claim_commit",
+    "claim_to_running",
+    "before_step_mark",
+    "after_step_mark_commit",
+    "inside_executor",
+    "after_executor_before_receipt",
+    "after_receipt_commit",
+    "before_command_final",
+    "after_command_final",
+)
+
 
 @contextmanager
 def hooked(hook: Callable[[str], None]) -> Iterator[None]:

@@ -132,14 +132,6 @@ class Target:
         """The keys under which the target was changed, one for each change."""
         return [line["key"] for line in self.lines() if line["event"] == "effect"]
 
-    def wait_for_calls(self, count: int = 1, seconds: float = 20) -> list[Call]:
-        """Wait until ``count`` calls have begun, in whichever process."""
-        ends_at = time.monotonic() + seconds
-        while len(self.calls) < count:
-            assert time.monotonic() < ends_at, f"{len(self.calls)} of {count} calls after {seconds} s"
-            time.sleep(0.01)
-        return self.calls
-
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Between all threads and processes."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import factory
 from django.conf import settings
-from django.db import connections
 from django.test import override_settings
 
 from outbox import claims
@@ -122,8 +121,3 @@ def let_lease_end(execution: Execution) -> None:
     """Move the end of the command's lease into the past, as if its worker had died a while ago."""
     command = OutboxCommand.objects.get(execution=execution)
     OutboxCommand.objects.filter(pk=command.pk).update(lease_until=command.leased_at - timedelta(seconds=1))
-
-
-def close_connections() -> None:
-    """At the end of every thread that a test starts: an open connection keeps the test database from being dropped."""
-    connections.close_all()

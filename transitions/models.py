@@ -147,10 +147,13 @@ class StepReceipt(models.Model):
         return f"{self.position}. {self.step_key}"
 
 
+_COMMAND_LEASE = LeaseStates(waiting=(CommandStatus.PENDING,), leased=CommandStatus.PROCESSING)
+
+
 class OutboxCommand(Leased):
     """The one command of an execution: what a worker claims."""
 
-    lease_states = LeaseStates(waiting=(CommandStatus.PENDING,), leased=CommandStatus.PROCESSING)
+    lease_states = _COMMAND_LEASE
 
     execution = models.OneToOneField(Execution, on_delete=models.PROTECT, related_name="command")
     status = models.CharField(max_length=10, choices=CommandStatus.choices, default=CommandStatus.PENDING)
@@ -162,9 +165,7 @@ class OutboxCommand(Leased):
         indexes: ClassVar = lease_indexes("command")
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(status__in=CommandStatus.values), name="command_status_is_known"),
-            *lease_constraints(
-                "command", LeaseStates(waiting=(CommandStatus.PENDING,), leased=CommandStatus.PROCESSING)
-            ),
+            *lease_constraints("command", _COMMAND_LEASE),
         ]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@
 import pytest
 
 from tests import factories
-from tests.barriers import at
+from tests.barriers import WALK, at
 from tests.dying import die_in_step
 from tests.factories import compensate, drain, execute, let_lease_end
 from transitions.errors import NotAllowed
@@ -68,19 +68,7 @@ def die() -> None:
 
 
 @pytest.mark.parametrize("executor", ["test-keyed:v1", "test-probe:v1"])
-@pytest.mark.parametrize(
-    "barrier",
-    [
-        "claim_to_running",
-        "before_step_mark",
-        "after_step_mark_commit",
-        "inside_executor",
-        "after_executor_before_receipt",
-        "after_receipt_commit",
-        "before_command_final",
-        "after_command_final",
-    ],
-)
+@pytest.mark.parametrize("barrier", WALK[1:])
 def test_rb_50_wherever_the_walk_breaks_off_each_step_is_undone_once_in_order(target, executor, barrier):
     target.script("step-3", ("permanent", "no"))
     forward = factories.queue_execution(steps=4, executor=executor)

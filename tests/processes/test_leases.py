@@ -8,6 +8,7 @@ import pytest
 
 from outbox.clock import moment_after
 from tests import factories
+from tests.barriers import WALK
 from tests.factories import StepFactory
 from tests.invariants import assert_invariants
 from tests.waiting import wait_until
@@ -16,16 +17,7 @@ from transitions.models import Execution, OutboxCommand
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("target")]
 
-BEFORE_THE_END = [
-    "after_claim_commit",
-    "claim_to_running",
-    "before_step_mark",
-    "after_step_mark_commit",
-    "inside_executor",
-    "after_executor_before_receipt",
-    "after_receipt_commit",
-    "before_command_final",
-]
+BEFORE_THE_END = WALK[:-1]
 
 
 def rows() -> list[dict]:
